@@ -261,6 +261,8 @@ def misfits(config: CollectorConfig) -> Iterator[str]:
             "api.public_url: a process of role work serves no pages, and webhooks and alerts link to them: give the "
             "address of the web process"
         )
+    if config.role is Role.ALL and config.alerts.rules and not config.api.public_url and _is_everywhere(config.api):
+        yield f"api.public_url: alerts link to pages, and nobody reaches {config.api.endpoint}: give their address"
     yield from config.alerts.misfits([one.name for one in config.channels], config.judges.budget.caps)
     yield from (f"{place}: {why}" for place, why in config.detectors.misfits())
     if not config.role.receives:
@@ -269,6 +271,11 @@ def misfits(config: CollectorConfig) -> Iterator[str]:
     for number, backend in enumerate(config.export.otlp):
         if str(backend.port) in receivers and backend.is_local:
             yield f"export.otlp.{number}.endpoint: {backend.endpoint} is this collector itself"
+
+
+def _is_everywhere(api: ApiConfig) -> bool:
+    """Whether it listens at all addresses of its machine, and so names none."""
+    return api.endpoint.rpartition(":")[0] in {"", "0.0.0.0", "[::]"}  # noqa: S104  compared, not bound
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, ClassVar, Final, Self
@@ -293,6 +294,11 @@ class PatternMark(StrEnum):
     IGNORED = "ignored"  # it is not to be told of: until a time, or for good
 
 
+_PATTERN_ID: Final = re.compile(r"[0-9a-f]{16}")
+_NO_TIME: Final = 2**63
+"""Nanoseconds, in the year 2262."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatternLabel(Label):
     """What a person decides about a pattern of errors; of several people the last to say something is heard."""
@@ -315,7 +321,11 @@ class PatternLabel(Label):
 
     @property
     def problem(self) -> str:
-        """A version or time that means nothing with its mark."""
+        """An id that no pattern has; a version or time that means nothing with its mark."""
+        if not _PATTERN_ID.fullmatch(self.pattern):
+            return f"{self.pattern[:60]!r} is no id of a pattern: it has 16 hex digits"
+        if not 0 <= self.until < _NO_TIME:
+            return "until is no time that is known"
         if self.version and self.mark is not PatternMark.RESOLVED:
             return "only what is resolved has a version"
         return "only what is ignored has an until" if self.until and self.mark is not PatternMark.IGNORED else ""

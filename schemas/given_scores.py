@@ -35,6 +35,7 @@ MOST: Final[Mapping[str, int]] = {
     "session_id": 10_000,
 }
 """Characters of its texts."""
+_TRUTHS: Final[Mapping[str, float]] = {"true": 1.0, "false": 0.0}
 _ANY_TEXT: Final = frozenset({"label", "explanation", "session_id"})
 
 
@@ -147,7 +148,10 @@ def _stated(attributes: Mapping[str, str], **place: Any) -> GivenScore | None:
         if name in MOST:
             shown = text if name in _ANY_TEXT else "".join(filter(str.isprintable, text)).strip()
             found[name] = shown[: MOST[name]]
-    score = GivenScore(id="", value=finite_number(attributes.get(VALUE, "")), **place | found)
+    value = attributes.get(VALUE, "")
+    if value in _TRUTHS:
+        found["label"] = found["label"] or value
+    score = GivenScore(id="", value=_TRUTHS.get(value, finite_number(value)), **place | found)
     if score.withdrawn or not score.name or not (score.trace_id or score.session_id):
         return None
     return score.identified()

@@ -112,7 +112,8 @@ def _webp(data: bytes) -> tuple[int, int] | None:
 
 def _avif(data: bytes) -> tuple[int, int] | None:
     """The largest of the sizes that its items have, wherever these stand in it."""
-    found, at = [], data.find(b"ispe")
+    found = list[tuple[int, int]]()
+    at = data.find(b"ispe")
     while at > 0:
         if len(found) == _MOST_ITEMS:
             return None

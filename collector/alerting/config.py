@@ -13,6 +13,7 @@ from tracejury.collector.labels.checks import a_category
 from tracejury.schemas.config_base import Profile, Section
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.queries.performance import PerformanceUnit
+from tracejury.schemas.rates import Population
 from tracejury.schemas.taxonomy import TRAIL
 from tracejury.schemas.text.moments import parse_length
 
@@ -111,6 +112,9 @@ class RateRule(Section):
     """Each service has a figure and an alert of its own: the hundred with the highest share."""
     agent: str = ""
     """Only runs of this agent."""
+    population: Population | None = None
+    """Whose errors count, in the runs that they judged: detectors (all runs), judges, or both (runs that LLM judges
+    looked at, and errors of either); null is both where LLM judges looked at anything in that time, else detectors."""
     judge: str = ""
     """Only errors that this detector or judge saw, in runs that it judged."""
     category: Category = ""

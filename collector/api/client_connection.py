@@ -106,12 +106,14 @@ def _verified() -> ssl.SSLContext | bool:
 
 
 def environment_key() -> str:
-    """The key of the environment, "" for none. Raises ConfigError: there is none for the project that is asked for."""
+    """The key of the environment, "" for none. Raises ConfigError: none for the project asked for, or it is no key."""
     project = os.environ.get(PROJECT_VARIABLE, "").strip()
     variable = f"{KEY_VARIABLE}_{re.sub(r'[^A-Z0-9]', '_', project.upper())}" if project else KEY_VARIABLE
     key = os.environ.get(variable, "").strip()
     if project and not key:
         raise ConfigError(f"there is no key for the project {project[:64]!r}: set {variable}")
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigError(f"what {variable} holds is no key: keys are printable ASCII")
     return key
 
 

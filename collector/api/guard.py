@@ -53,10 +53,10 @@ class Guard:
             headers = Headers(scope=scope)
             refusal = self._refusal(scope["method"], scope["path"], headers)
             if refusal is None and scope["method"] not in READING and not _is_api(scope["path"]):
-                body = await _whole(receive)
+                body = await whole(receive)
                 if body is None:
                     return  # the client has gone: half a form changes nothing
-                receive = _again(body, receive)
+                receive = again(body, receive)
                 if not self.tokens.hold(headers, body):
                     refusal = Refusal(403, "this form is out of date: load the page again")
             if refusal is not None:
@@ -86,8 +86,8 @@ class Guard:
         return f"this is the port of API and pages; OTLP/HTTP is at {(*urls, 'another, 4318')[0]}"
 
 
-async def _whole(receive: Receive) -> bytes | None:
-    # The server cuts it at its content-length, which was checked.
+async def whole(receive: Receive) -> bytes | None:
+    """The body of a request, None where the client has gone; the server cuts it at its content-length, checked here."""
     parts: list[bytes] = []
     while True:
         message = await receive()
@@ -98,8 +98,8 @@ async def _whole(receive: Receive) -> bytes | None:
             return b"".join(parts)
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
-    # What was read once is there once more for the endpoint; after it, whatever the client does.
+def again(body: bytes, receive: Receive) -> Receive:
+    """A body that was read is there once more for the endpoint; after it, whatever the client does."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def first() -> Message:

@@ -45,7 +45,7 @@ class PatternsParams(PatternParams):
 
     service: Text = ""
     state: Annotated[
-        Literal[("", *STATES)],  # type: ignore[valid-type]
+        Literal[("", *map(str, STATES))],  # type: ignore[valid-type]
         Field(description="Only in this state; by default all but resolved and ignored ones"),
     ] = ""
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Patterns at most; `left` says how many more")] = 100

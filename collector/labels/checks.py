@@ -106,6 +106,7 @@ _TEXTS: Final[Mapping[str, Callable[[str, str], str]]] = {
     "trace_id": an_id,
     "span_id": an_id,
     "finding_id": an_id,
+    "pattern": an_id,
     "id": _own_id,
     "taxonomy": lambda what, text: name(what, text or TRAIL),
     "category": lambda what, text: _optional(what, text, MAX_CATEGORY),

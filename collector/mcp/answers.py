@@ -149,9 +149,9 @@ class ToldRates(WireModel):
 
 
 class ToldPattern(WireModel):
-    """A pattern: its state, its share of runs, since which version or when; `quoted` service, about, told, evidence.
+    """A pattern: its state, its share of runs; `quoted` service, about, told, evidence, since_version.
 
-    `examples`: ids of errors.
+    `since`: since when, null where `quoted` has a version or it cannot be told. `examples`: ids of errors.
     """
 
     id: str
@@ -160,7 +160,7 @@ class ToldPattern(WireModel):
     hits: int
     units: int
     share: EstimateJson | None
-    since: str | None
+    since: Time | None
     last_seen: Time
     examples: list[str]
     quoted: Quoted

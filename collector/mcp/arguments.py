@@ -19,7 +19,8 @@ from tracejury.schemas.taxonomy import Severity
 
 MOST: Final = 50
 """Items of an answer."""
-MOST_SKIPPED: Final = 1_000
+MOST_RANKED: Final = 1_000
+"""Items of a list by rank, on all its pages."""
 
 Arguments = TypeVar("Arguments", bound=Params)
 
@@ -88,12 +89,17 @@ class Skipped(Params):
     """Of a list by rank."""
 
     limit: Items = 10
-    cursor: Annotated[str, Field(pattern=r"^\d{0,4}$", description="`next` of the page before")] = ""
+    cursor: Cursor = ""
 
     @property
     def skipped(self) -> int:
-        """Items of the pages before, at most MOST_SKIPPED."""
-        return min(MOST_SKIPPED, int(self.cursor or "0"))
+        """Items of the pages before. Raises ConfigError as `skipped`."""
+        return skipped(self.cursor, MOST_RANKED)
+
+    @property
+    def end(self) -> int:
+        """Items up to the end of this page."""
+        return min(self.skipped + self.limit, MOST_RANKED)
 
 
 @with_filters(*named(RATE_FILTERS, "service", "version", "agent", "model", "category", "severity", "tool"))
@@ -162,6 +168,14 @@ class SayLabel(Params):
     severity: Annotated[Severity | None, Field(description="Of a missed error; by default MEDIUM")] = None
     evidence: Annotated[Text, Field(description="A quote from the span")] = ""
     why: Annotated[Text, Field(description="The reason")] = ""
+
+
+def skipped(cursor: str, most: int) -> int:
+    """Items of the pages before, fewer than `most`, as a cursor has them. Raises ConfigError: it is none of ours."""
+    count = int(cursor) if cursor.isascii() and cursor.isdecimal() and len(cursor) <= len(str(most)) else most
+    if cursor and not 0 < count < most:
+        raise ConfigError(f"cursor: {cursor[:40]!r} is not the `next` of a page")
+    return count if cursor else 0
 
 
 def arguments_of(model: type[Arguments], given: Mapping[str, Any]) -> Arguments:

@@ -139,17 +139,20 @@ def told_rate(rate: RateJson, group: str = "") -> ToldRate:
 def told_pattern(pattern: PatternJson) -> ToldPattern:
     """A pattern of a list."""
     evidence = pattern.examples[0].evidence if pattern.examples else None
+    since = pattern.since
     return fill(
         ToldPattern,
         pattern,
-        since=_since(pattern),
+        since=since.time if since else None,
         examples=[example.error_id for example in pattern.examples[:3]],
-        quoted=quoted(service=pattern.service, about=pattern.about, told=pattern.told, evidence=evidence),
+        quoted=quoted(
+            service=pattern.service,
+            about=pattern.about,
+            told=pattern.told,
+            evidence=evidence,
+            since_version=since.version if since else None,
+        ),
     )
-
-
-def _since(pattern: PatternJson) -> str | None:
-    return (pattern.since.version or pattern.since.time) if pattern.since else None
 
 
 def told_difference(found: ComparedTracesJson) -> ToldDifference | None:

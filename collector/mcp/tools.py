@@ -45,6 +45,8 @@ from .telling import (
 )
 
 PART_RUNS: Final = "20"
+MOST_TURNS: Final = 1_000_000
+"""Of a part of a trace."""
 MOST_ALSO: Final = 10
 ANNOTATOR: Final = "mcp"
 
@@ -109,13 +111,13 @@ def _trace(caller: Caller, wanted: given.ReadTrace) -> ToldTrace:
         part = caller.client.part(wanted.trace, {"span": wanted.span})
         runs = [told_run(run, run.turns, wanted.span, LONG) for run in part.agent_runs]
         return told_trace(part, runs, None, _page_of(caller, part))
-    skipped, _, place = wanted.cursor.partition(":")
-    if wanted.cursor and not (skipped.isdecimal() and len(skipped) < 10):  # noqa: PLR2004  a number of turns
-        raise ConfigError(f"cursor: {wanted.cursor[:40]!r} is not the `next` of a page")
-    first = int(skipped or "0")
+    turns, _, place = wanted.cursor.partition(":")
+    first = given.skipped(turns, MOST_TURNS)
     part = caller.client.part(wanted.trace, {"limit": PART_RUNS, "cursor": place})
     shown, more = _some_turns(part, first, wanted.limit)
-    following = f"{first + wanted.limit}:{place}" if more else f"0:{part.part.next}" if part.part.next else None
+    if first and not shown:
+        raise ConfigError("cursor: the trace has no such turns any more; begin again without a cursor")
+    following = f"{first + wanted.limit}:{place}" if more else f":{part.part.next}" if part.part.next else None
     return told_trace(part, shown, following, _page_of(caller, part))
 
 
@@ -143,8 +145,7 @@ def _search(caller: Caller, wanted: given.Search) -> FoundTraces:
 
 
 def _rates(caller: Caller, wanted: given.ReadRates) -> ToldRates:
-    end = wanted.skipped + wanted.limit
-    found = caller.client.rates({**asked(wanted), "limit": str(end)})
+    found = caller.client.rates({**asked(wanted), "limit": str(wanted.end)})
     return ToldRates(
         unit=found.unit,
         population=found.population,
@@ -153,7 +154,7 @@ def _rates(caller: Caller, wanted: given.ReadRates) -> ToldRates:
         total=told_rate(found.total),
         items=[told_rate(row, row.key) for row in found.items[wanted.skipped :]] if wanted.by else [],
         unjudged=found.unjudged,
-        next=str(end) if found.left and wanted.by else None,
+        next=_next(wanted, found.left) if wanted.by else None,
     )
 
 
@@ -161,10 +162,13 @@ def _patterns(caller: Caller, wanted: given.ReadPatterns) -> ToldPatterns:
     if wanted.pattern:
         one = caller.client.pattern(wanted.pattern, asked(wanted, "pattern", "service", "state"))
         return ToldPatterns(items=[told_pattern(one)], hidden=0, next=None)
-    end = wanted.skipped + wanted.limit
-    found = caller.client.patterns({**asked(wanted), "limit": str(end)})
+    found = caller.client.patterns({**asked(wanted), "limit": str(wanted.end)})
     shown = [told_pattern(pattern) for pattern in found.items[wanted.skipped :]]
-    return ToldPatterns(items=shown, hidden=found.hidden, next=str(end) if found.left else None)
+    return ToldPatterns(items=shown, hidden=found.hidden, next=_next(wanted, found.left))
+
+
+def _next(wanted: given.Skipped, left: int) -> str | None:
+    return str(wanted.end) if left and wanted.end < given.MOST_RANKED else None
 
 
 def _compare(caller: Caller, wanted: given.Compare) -> Compared:

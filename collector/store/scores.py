@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from itertools import chain
@@ -20,6 +20,7 @@ from tracejury.schemas.queries.scores import ScoreQuery, ScoresOf
 from .client import Store
 from .deleted_elsewhere import delete_made
 from .inserting import store_rows
+from .lists.sessions import MOST_OF_IDS
 from .scope import TENANT, Scope
 from .shared_store import SharedStore
 
@@ -47,13 +48,20 @@ WHERE {TENANT} AND ReceivedAt >= fromUnixTimestamp64Nano({{since:Int64}})
     AND SpanId IN (SELECT SpanId FROM scores WHERE {TENANT} AND {_UNPLACED})
 GROUP BY SpanId HAVING uniqExact(TraceId) = 1 LIMIT {{most:UInt64}}
 """
+_OF_THESE: Final = f"{_UNPLACED} AND SpanId IN {{span_ids:Array(String)}}"
+_PAGE: Final = 1_000
+_ONE_PAGE: Final = f"{_SAID} AND {_OF_THESE} ORDER BY Id LIMIT {_PAGE}"
+# All that the page has, and nothing that came since.
+_PLACED: Final = f"""
+DELETE FROM scores WHERE {TENANT} AND {_OF_THESE}
+    AND Id <= {{last:String}} AND {_NANOS} <= {{latest:Int64}}
+"""
 _TRACES: Final = f"SELECT TraceId, SessionId FROM traces WHERE {TENANT} AND TraceId IN {{ids:Array(String)}}"
 _SESSIONS: Final = f"SELECT TraceId, SessionId FROM traces WHERE {TENANT} AND SessionId IN {{ids:Array(String)}}"
 _IS_KNOWN: Final = (
     f"(TraceId IN (SELECT TraceId FROM traces WHERE {TENANT}) OR SessionId != '' AND (SessionId IN "
     f"(SELECT SessionId FROM traces WHERE {TENANT}) OR SessionId IN (SELECT TraceId FROM traces WHERE {TENANT})))"
 )
-_PAGE: Final = 1_000
 _SESSION: Final = "multiIf(SessionId != '', SessionId, JoinedTo != '', JoinedTo, TraceId)"
 _NAMED: Final = f"FROM scores FINAL WHERE {TENANT} AND {SAYS} AND Name IN {{names:Array(String)}}"
 _OWNERS: Final = (
@@ -144,11 +152,9 @@ class StoredScores:
 
     def waiting(self, scores: Sequence[GivenScore]) -> frozenset[str]:
         """The places of those whose trace, span or session is not there yet."""
-        traces = {
-            row[0] for row in self._scope.select(_TRACES, ids=sorted({s.trace_id or s.session_id for s in scores}))
-        }
-        named = {row[1] for row in self._scope.select(_SESSIONS, ids=sorted({s.session_id for s in scores} - {""}))}
-        known = traces | named
+        traces, sessions = {s.trace_id or s.session_id for s in scores}, {s.session_id for s in scores} - {""}
+        known = {row[0] for ids in in_parts(traces) for row in self._scope.select(_TRACES, ids=ids)}
+        known |= {row[1] for ids in in_parts(sessions) for row in self._scope.select(_SESSIONS, ids=ids)}
         return frozenset(place_of(s) for s in scores if (s.trace_id or s.session_id) not in known)
 
     def of_traces(self, trace_ids: Collection[str], limit: int) -> ScoresOf:
@@ -182,11 +188,10 @@ class StoredScores:
 
     def _homes(self, span_ids: Collection[str]) -> dict[str, str]:
         """The trace of each span that one trace alone has."""
-        if not span_ids:
-            return {}
         homes: dict[str, list[str]] = {}
-        for span_id, trace_id in self._scope.select(_OF_SPANS, span_ids=sorted(span_ids)):
-            homes.setdefault(span_id, []).append(trace_id)
+        for ids in in_parts(span_ids):
+            for span_id, trace_id in self._scope.select(_OF_SPANS, span_ids=ids):
+                homes.setdefault(span_id, []).append(trace_id)
         return {span_id: found[0] for span_id, found in homes.items() if len(found) == 1}
 
     def place_waiting(self, since: int = 0) -> int:
@@ -195,22 +200,32 @@ class StoredScores:
         A score of the same id that comes meanwhile waits for the next time.
         """
         placed = 0
-        while homes := dict(self._scope.select(_CAME, since=since, most=_PAGE)):
-            sql = f"{_SAID} AND {_UNPLACED} AND SpanId IN {{span_ids:Array(String)}} LIMIT {_PAGE}"
-            found = [_COLUMNS.read(row) for row in self._scope.select(sql, span_ids=sorted(homes))]
+        while homes := {row[0]: row[1] for row in self._scope.select(_CAME, since=since, most=_PAGE)}:
+            span_ids = sorted(homes)
+            found = [_COLUMNS.read(row) for row in self._scope.select(_ONE_PAGE, span_ids=span_ids)]
             if not found:
                 break
             with self._store.deletions.writing():
                 insert_scores(self._store, [replace(one, trace_id=homes[one.span_id]) for one in found])
-                values = {"tenant": self._scope.tenant, "ids": [one.id for one in found]}
-                values["latest"] = max(one.received_at for one in found)
-                gone = (
-                    f"DELETE FROM scores WHERE {TENANT} AND {_UNPLACED} AND Id IN {{ids:Array(String)}} "
-                    f"AND {_NANOS} <= {{latest:Int64}}"
-                )
-                self._store.command(gone, values, mutated=TABLE)
+                latest = max(one.received_at for one in found)
+                page = {"span_ids": span_ids, "last": found[-1].id, "latest": latest}
+                values = {"tenant": self._scope.tenant, **page}
+                self._store.command(_PLACED, values, mutated=TABLE)
             placed += len(found)
         return placed
+
+
+def in_parts(ids: Iterable[str]) -> Iterator[list[str]]:
+    """Ids, sorted, in lists that a question may have: of `MOST_OF_IDS` bytes, or of one."""
+    part, size = list[str](), 0
+    for one in sorted(ids):
+        if part and size + len(one.encode()) > MOST_OF_IDS:
+            yield part
+            part, size = [], 0
+        part.append(one)
+        size += len(one.encode())
+    if part:
+        yield part
 
 
 def place_of(score: GivenScore) -> str:

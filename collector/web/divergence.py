@@ -30,6 +30,8 @@ def add_divergence(app: FastAPI, site: Site) -> None:
     def compare(request: Request) -> Response:
         given = {name: request.query_params.get(name, "")[:_LONGEST] for name in NAMES}
         runs = pair = None
+        if given["task"] and given["pattern"]:
+            raise ConfigError("name either a task or a pattern")
         if given["task"] or given["pattern"]:
             window = site.window(request)
             query = DivergenceQuery(

@@ -25,7 +25,7 @@ def see_judging_lag(rule: JudgingLagRule, look: RuleLook) -> Seen:
         text=f"{traces} {'waits' if waiting == 1 else 'wait'} to be judged, the oldest for {oldest_for}; the rule "
         f"allows {duration(allowed)}.",
         facts=[("Oldest", oldest_for), ("Allowed", duration(allowed)), ("Waiting", f"{waiting:,}")],
-        link=look.page("/traces", judged="waiting"),
+        link=look.page("/traces", judged="waiting", range="30d"),
         figure=f"{oldest_for}, {traces}",
         allowed=duration(allowed),
     )

@@ -25,6 +25,7 @@ def see_rate(rule: RateRule, look: RuleLook) -> Seen:
         look.now - length,
         look.now,
         by=By.SERVICE if rule.by_service else None,
+        population=rule.population,
         profile=rule.profile,
         service=rule.service,
         agent=rule.agent,

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import click
 
+from tracejury.collector.cli.failures import Failure
 from tracejury.collector.cli.options import profile_option, url_option
 
 PATIENCE: Final = 1.8
@@ -24,7 +25,18 @@ BLOCKING: Final = {"Stop": "block", "SubagentStop": "block", "AfterAgent": "deny
 """By event the decision that has the agent go on."""
 
 
-@click.command("hook")
+class _Hook(click.Command):
+    """Options that there are not end it with 1: 2 would have an agent go on, each time that it wants to stop."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            raise Failure(error.format_message()) from None
+
+
+@click.command("hook", cls=_Hook)
 @click.option("--block", is_flag=True, help="Have the agent go on until this is mended, once; else it is only told.")
 @profile_option
 @url_option

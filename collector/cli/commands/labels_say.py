@@ -28,7 +28,7 @@ from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.filters import an_id
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.text.counting import counted
-from tracejury.schemas.text.moments import parse_since
+from tracejury.schemas.text.moments import parse_length, parse_since
 
 if TYPE_CHECKING:
     from tracejury.collector.api.client import ApiClient
@@ -188,7 +188,9 @@ def label_session(
 @click.option("--resolve", "mark", flag_value=PatternMark.RESOLVED.value, help="It should be gone from now on.")
 @click.option("--ignore", "mark", flag_value=PatternMark.IGNORED.value, help="It is not to be told of.")
 @click.option("--in", "version", default="", metavar="VERSION", help="Of --resolve: the first version without it.")
-@click.option("--until", type=Moment(), default="", help="Of --ignore: until then; without it for good.")
+@click.option(
+    "--until", default="", metavar="1h|30m|2d|ISO", help="Of --ignore: for so long, or until then; else for good."
+)
 @why_option
 @withdraw_option
 @as_option
@@ -200,8 +202,22 @@ def label_pattern(
     if mark is None and not withdrawn:
         raise click.UsageError("say one of --acknowledge, --resolve and --ignore")
     item = {**given, "pattern": pattern, "mark": mark or PatternMark.ACKNOWLEDGED.value, "explanation": why}
-    nanos = parse_since(until, time.time_ns()) if until else 0
-    _add(PatternLabel, [item | {"until": nanos, "withdrawn": withdrawn}], style, url)
+    _add(PatternLabel, [item | {"until": _ahead(until) if until else 0, "withdrawn": withdrawn}], style, url)
+
+
+def _ahead(until: str) -> int:
+    """The point in time, which must be to come, in unix nanos; a length counts from now on."""
+    now = time.time_ns()
+    try:
+        then = now + parse_length(until)
+    except ValueError:
+        try:
+            then = parse_since(until, now)
+        except ValueError as error:
+            raise click.BadParameter(str(error), param_hint="--until") from None
+    if then <= now:
+        raise click.BadParameter(f"{until[:40]!r} is over already", param_hint="--until")
+    return then
 
 
 @click.command("outcome")

@@ -27,6 +27,8 @@ from .texts import (
 
 SUBJECT, TEXT, NAME, VALUE, MOST_LISTED = 200, 20_000, 100, 2_000, 100
 """Characters, and alerts of a digest."""
+ID: Final = 32
+"""Hex digits of an id. Python's email writes a longer reference, which it folds, as encoded words: no id to anybody."""
 _POLICY: Final = SMTP.clone(cte_type="7bit")
 _NANOS: Final = 10**9
 
@@ -70,7 +72,7 @@ class MailPart:
 def alert_mail(alert: Alert, mail: MailConfig) -> EmailMessage:
     """One alert. It refers to its incident, as does its resolution, so that programs show both as one conversation."""
     message = _mail(mail, headline(alert), digest_of(alert.id), alert.at, [MailPart.of(alert, whole=True)])
-    thread = f"<{incident_of(alert)}@{_domain(mail)}>"
+    thread = f"<{digest_of(incident_of(alert))[:ID]}@tracejury.invalid>"
     message["References"] = thread
     if alert.state is AlertState.RESOLVED:
         message["In-Reply-To"] = thread
@@ -93,12 +95,8 @@ def _mail(mail: MailConfig, title: str, name: str, at: int, parts: Sequence[Mail
     message["From"] = mail.sender
     message["To"] = ", ".join(mail.to)
     message["Date"] = format_datetime(datetime.fromtimestamp(at // _NANOS, UTC))
-    message["Message-ID"] = f"<{name}@{_domain(mail)}>"
+    message["Message-ID"] = f"<{name[:ID]}@{mail.sender.rpartition('@')[2]}>"
     message["Auto-Submitted"] = "auto-generated"
     message.set_content("\n\n\n".join(part.plain() for part in parts))
     message.add_alternative(f"<html><body>{''.join(part.html() for part in parts)}</body></html>", subtype="html")
     return message
-
-
-def _domain(mail: MailConfig) -> str:
-    return mail.sender.rpartition("@")[2]

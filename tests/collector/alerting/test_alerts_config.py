@@ -47,6 +47,17 @@ def test_receivers_and_pages_ignore_rules() -> None:
     assert "give the address of the web process" in told
 
 
+@pytest.mark.parametrize("endpoint", ["0.0.0.0:8321", "[::]:8321", "127.0.0.1:8321"])
+def test_links_need_an_address_that_people_reach(endpoint: str) -> None:
+    """All addresses of a machine are none of them."""
+    rules = {"rules": [{"name": "a", "channels": ["x"], "pattern": {}}]}
+    config = CollectorConfig.model_validate({"api": {"endpoint": endpoint}, "alerts": rules})
+    told = [one for one in misfits(config) if one.startswith("api.public_url: ")]
+    assert bool(told) is (endpoint != "127.0.0.1:8321")
+    named = config.model_copy(update={"api": config.api.model_copy(update={"public_url": "https://jury.example"})})
+    assert not [one for one in misfits(named) if one.startswith("api.public_url: ")]
+
+
 def test_a_tool_is_one_of_tool_calls() -> None:
     rule = {"name": "a", "channels": ["x"], "latency": {"above_seconds": 1, "tool": "search"}}
     config = AlertsConfig.model_validate({"rules": [rule]})

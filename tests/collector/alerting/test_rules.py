@@ -75,6 +75,14 @@ def test_certainty_is_that_of_one_end_of_the_interval(hits: int, side: Side) -> 
     assert side_of(RateRule(above=0.0245, certainty=0.95, least=201), rate) is Side.BETWEEN
 
 
+async def test_a_rate_is_of_the_population_that_is_asked_for(bench: Bench) -> None:
+    """Detectors looked at all runs, LLM judges at none."""
+    bench.keep(traces(0, 60, 40, NOW))
+    await bench.start({"rate": {"above": 0.1, "population": "judges"}}, {"rate": {"above": 0.1}})
+    assert [alert.rule for alert in await bench.look()] == ["rule-1"]
+    assert bench.answer().rules[0].figures[0].figure == "no run was judged"
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -181,6 +189,7 @@ async def test_traces_that_wait_for_judging_are_told_with_the_oldest(bench: Benc
     assert not await bench.look(4)
     (alert,) = await bench.look(2)
     assert alert.text == "1 trace waits to be judged, the oldest for 6 minutes; the rule allows 5 minutes."
+    assert alert.link == f"{BASE}/traces?judged=waiting&range=30d"
     bench.keep([Listed(2, received=bench.now)])
     bench.store.command("DELETE FROM traces WHERE TraceId = {id:String}", {"id": "9" * 32})
     (resolved,) = await bench.look(10)
@@ -232,6 +241,7 @@ async def test_a_rule_that_fails_fails_no_other(
     ("rule", "path"),
     [
         ({"rate": {"above": 0.1, "profile": "0.2"}}, "/?profile=0.2&population=detectors&"),
+        ({"rate": {"above": 0.1, "population": "detectors"}}, "/?population=detectors&"),
         ({"rate": {"above": 0.1, "severity": "HIGH", "agent": "planner"}}, "/traces?agent=planner&severity=HIGH&"),
         ({"latency": {"above_seconds": 1, "least": 1, "model": "gpt"}}, "/services?unit=run&model=gpt&"),
         ({"cost": {"above_usd": 1, "service": "support"}}, "/services?service=support&"),

@@ -38,6 +38,13 @@ def test_a_project_without_a_key_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
         sent(monkeypatch, TRACEJURY_KEY="k", TRACEJURY_PROJECT="shop")
 
 
+@pytest.mark.parametrize("key", ["ключ", "a\nb", "a\x1b"])
+def test_what_is_no_key_is_told(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    """Instead of sent: it would be another header, or none that can be sent."""
+    with pytest.raises(ConfigError, match="what TRACEJURY_KEY holds is no key"):
+        sent(monkeypatch, TRACEJURY_KEY=key)
+
+
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_key_is_one_line_that_says_what_to_set(status: int) -> None:
     answer = httpx.Response(status, json={"detail": "this collector asks for a key"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -157,6 +158,26 @@ def test_people_decide_about_patterns(store: SharedStore, url: str) -> None:
             text = browser.get(path).text
             assert "<b>x</b>" not in text
             assert "\x1b" not in text
+
+
+def test_what_people_say_of_no_pattern_or_time_is_refused(store: SharedStore, url: str) -> None:
+    """An id cut short would hide nothing; a time is to come, and a length counts from now on."""
+    StoredJudging(store).save(planted()[::5])
+    one = httpx.get(f"{url}/api/patterns").json()["items"][0]["id"]
+    for words in (["--until", "2020-01-01"], ["--until", "nan"], ["--until", "-5d"], ["--until", "9999-12-31"]):
+        refused = run(url, "labels", "pattern", one, "--ignore", *words, "--as", "ann")
+        assert (refused.exit_code, refused.output.count("\n")) == (2, 1), refused.output
+    for wrong in (one[:8], "", "x" * 16, "../../etc"):
+        refused = run(url, "labels", "pattern", wrong, "--ignore", "--as", "ann")
+        assert (refused.exit_code, "is no id of a pattern" in refused.output) == (2, True), refused.output
+    for until in (-5, 10**30):
+        item = {"pattern": one, "mark": "ignored", "annotator": "ann", "until": until}
+        assert httpx.post(f"{url}/api/pattern-labels", json={"items": [item]}).status_code == 422
+    assert httpx.get(f"{url}/api/patterns/{one}").json()["labels"] == []
+    begun = time.time_ns()
+    assert run(url, "labels", "pattern", one.upper(), "--ignore", "--until", "2d", "--as", "ann").exit_code == 0
+    assert httpx.get(f"{url}/api/patterns/{one}").json()["label"]["until"] >= begun + 2 * DAY
+    assert "<PatternState" not in httpx.get(f"{url}/api/patterns", params={"state": "x"}).text
 
 
 def test_words_of_spans_are_plain_text(store: SharedStore, url: str) -> None:

@@ -13,6 +13,8 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from listed_traces import Listed, store_all
 from served_api import KNOWN, NOW, SPAN, Api, served
 from store_parts import a_span
@@ -26,7 +28,8 @@ from tracejury.collector.otlp.redaction.build import build_redactor
 from tracejury.collector.otlp.redaction.config import RedactionConfig
 from tracejury.collector.otlp.redaction.stage import record_redaction
 from tracejury.collector.store import scores
-from tracejury.collector.store.scores import StoredScores
+from tracejury.collector.store.lists.sessions import MOST_OF_IDS
+from tracejury.collector.store.scores import StoredScores, in_parts
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.trace_deleter import TraceDeleter
 from tracejury.schemas.errors import RetryableError
@@ -155,6 +158,19 @@ def test_waiting_scores_of_two_spans_may_have_one_id(api: Api) -> None:
     assert sorted((one["trace_id"] or "", one["value"]) for one in listed(api)) == [("", 1.0), (KNOWN, 1.0)]
 
 
+def test_any_number_of_scores_may_wait_for_a_span(api: Api) -> None:
+    """They are placed by pages, each score once."""
+    scores = [GivenScore(id=f"{number}", name="x", value=number, span_id=SPAN) for number in range(2500)]
+    assert api.reader.scores.save([one.checked() for one in scores], NOW) == 0
+    other = {"id": "mine", "span_id": "f" * 16, "name": "y", "value": 1}
+    send(api, other)
+    api.put_spans(a_span(trace_id=KNOWN, span_id=SPAN))
+    assert api.reader.scores.place_waiting() == 2500
+    found = api.reader.scores.find(ScoreQuery(5000))
+    assert sorted(one.value for one in found if one.trace_id == KNOWN and one.value is not None) == [*range(2500)]
+    assert [one.name for one in found if not one.trace_id] == ["y"]
+
+
 def test_no_more_is_looked_through_than_what_arrived(api: Api) -> None:
     """Spans of before are known: their scores had their trace at once, or at the look before."""
     send(api, {"span_id": SPAN, "name": "thumbs", "value": 1})
@@ -238,6 +254,14 @@ def test_a_full_disk_takes_none(api: Api) -> None:
             assert (answer.status_code, answer.json()["detail"]) == (503, "the disk is full")
             assert int(answer.headers["retry-after"]) > 0
     assert listed(api) == []
+
+
+@given(st.sets(st.text(min_size=1, max_size=9) | st.integers(1, 3).map(lambda times: "é" * 10_000 * times)))
+def test_ids_are_asked_for_in_parts(ids: set[str]) -> None:
+    """A server takes a parameter of bounded length, and a session id may have 10,000 characters."""
+    parts = list(in_parts(ids))
+    assert [one for part in parts for one in part] == sorted(ids)
+    assert all(len(part) == 1 or len("".join(part).encode()) <= MOST_OF_IDS for part in parts)
 
 
 def test_deleted_with_its_trace_or_session(api: Api) -> None:

@@ -71,7 +71,7 @@ def asking(one: Tenant, error: str, folder: Path) -> Mapping[str, list[list[str]
         "graph": [[], ["--service", service], [trace]],
         "compare": [[trace, trace], ["--task", "x"], ["--pattern", "x"]],
         "regressions add": [[error, "--to", str(folder / "cases"), "--profile", "0"], ["x", "--to", str(folder)]],
-        "labels pattern": [["x", "--ignore", "--as", "mallory"]],
+        "labels pattern": [["0" * 16, "--ignore", "--as", "mallory"]],
         "labels outcome": [["thumbs", "--good", ">=1", "--as", "mallory"]],
         "scores list": [[], ["--trace", trace]],
         "scores add": [["thumbs", "1", "--trace", trace]],

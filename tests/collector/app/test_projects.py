@@ -159,7 +159,9 @@ def changes(tenant: Tenant, error: str) -> dict[tuple[str, str], list[Any]]:
         ("POST", "/api/session-labels"): [
             {"items": [{"annotator": "mallory", "service": tenant.service, "session_id": tenant.session, "good": True}]}
         ],
-        ("POST", "/api/pattern-labels"): [{"items": [{"annotator": "mallory", "pattern": "x", "mark": "ignored"}]}],
+        ("POST", "/api/pattern-labels"): [
+            {"items": [{"annotator": "mallory", "pattern": "0" * 16, "mark": "ignored"}]}
+        ],
         ("POST", "/api/score-outcomes"): [{"items": [{"annotator": "mallory", "name": "thumbs", "good": ">=1"}]}],
         ("POST", "/api/scores"): [{"trace_id": tenant.trace_id, "name": "mallory", "value": 1}],
         ("POST", "/api/public/scores"): [{"traceId": tenant.trace_id, "name": "mallory", "value": 1}],
@@ -192,7 +194,7 @@ def changes(tenant: Tenant, error: str) -> dict[tuple[str, str], list[Any]]:
         ("POST", "/feedback/session"): [
             {"annotator": "mallory", "session_id": tenant.session, "service": tenant.service, "good": "no"}
         ],
-        ("POST", "/feedback/pattern"): [{"annotator": "mallory", "pattern": "x", "mark": "ignored"}],
+        ("POST", "/feedback/pattern"): [{"annotator": "mallory", "pattern": "0" * 16, "mark": "ignored"}],
         ("POST", "/feedback/name"): [{"annotator": "mallory"}],
     }
 

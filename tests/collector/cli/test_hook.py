@@ -7,12 +7,13 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from coding_sessions import CHECKED, UNCHECKED, send_session
-from processes import COMMAND, Serving, serving
+from processes import COMMAND, Serving, serving, tracejury
 
 STOPPED = {"session_id": "unchecked", "hook_event_name": "Stop", "stop_hook_active": False, "cwd": "/"}
 
@@ -118,6 +119,13 @@ def test_it_does_not_wait_for_an_agent_that_leaves_its_input_open() -> None:
             assert hook.wait(timeout=60) == 0
             assert hook.stdout is not None
             assert hook.stdout.read() == ""
+
+
+def test_a_wrong_option_holds_no_agent(tmp_path: Path) -> None:
+    """The exit code 2 would: each time that it wants to stop."""
+    done = tracejury("hook", "--bloc", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "No such option" in done.stderr
 
 
 def test_it_gives_up_in_time() -> None:

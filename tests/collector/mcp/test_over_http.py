@@ -29,7 +29,7 @@ def url(world: Projects) -> str:
 async def post(world: Projects, body: dict[str, Any], tenant: Tenant | None = None, **more: str) -> httpx.Response:
     """A request as it is, with a project's key."""
     headers = POSTED | (tenant.headers() if tenant else {}) | more
-    return await world.http.post("/mcp", json=body, headers=headers)
+    return await world.http.post("/mcp", json=body, headers=headers, timeout=120)
 
 
 async def first_error(client: Client) -> dict[str, Any]:
@@ -100,7 +100,25 @@ async def test_pages_follow_each_other(world: Projects) -> None:
         trace = await told(client, "trace", trace=world.acme.trace_id, limit=1)
         turns = [turn for run in trace["agent_runs"] for turn in run["turns"]]
         assert len(turns) == 1
-        assert "cursor" in await refusal(client, "trace", trace=world.acme.trace_id, cursor="x:y")
+        for cursor in ("x:y", "-1:", "0:", "٣:", "9" * 900, "7:"):
+            assert "cursor: " in await refusal(client, "trace", trace=world.acme.trace_id, cursor=cursor)
+
+
+async def test_lists_by_rank_end(world: Projects) -> None:
+    """Their pages come once, and a cursor that none of them gave is refused."""
+    async with over_http(url(world), world.acme.token) as client:
+        keys: list[str] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            page = await told(client, "rates", by="category", profile="0", limit=1, cursor=cursor)
+            keys += [item["quoted"].get("group", "") for item in page["items"]]
+            cursor = page["next"]
+        assert len(keys) == len(set(keys)) > 0
+        for tool in ("rates", "patterns"):
+            for cursor in ("x", "-1", "0", "1000", "9999", "٣", "1e2"):
+                assert "is not the `next` of a page" in await refusal(client, tool, cursor=cursor)
+        last = await told(client, "patterns", cursor="999", limit=50)
+        assert (last["items"], last["next"]) == ([], None)
 
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
@@ -164,6 +182,12 @@ async def test_other_requests_are_refused(world: Projects) -> None:
         answer = await post(world, body, acme)
         assert answer.status_code < 500, answer.text
         assert "error" in answer.json()
+
+
+async def test_a_host_that_is_no_address_is_refused(world: Projects) -> None:
+    """In one line, and not in the log."""
+    answer = await post(world, request("tools/list"), world.acme, host="127.0.0.1:x")
+    assert (answer.status_code, "Host" in answer.json()["detail"]) == (400, True)
 
 
 async def test_a_client_that_floods_is_refused_and_delays_no_other(world: Projects) -> None:

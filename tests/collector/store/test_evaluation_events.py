@@ -75,6 +75,14 @@ def test_records_and_events_are_scores_however_often_they_are_sent(store: Shared
     assert store.rows("SELECT length(`Events.Name`) FROM spans FINAL") == [(3,)]
 
 
+def test_true_and_false_are_numbers_with_a_label(store: SharedStore) -> None:
+    """As in `/api/scores`; what its evaluator calls it stays."""
+    name, value = "gen_ai.evaluation.name", "gen_ai.evaluation.score.value"
+    said = [{name: "a", value: "true"}, {name: "b", value: "false", "gen_ai.evaluation.score.label": "fail"}]
+    Bench(store).commit(logs=[record(attributes=one) for one in said])
+    assert [one[:3] for one in said_of(store)] == [("a", 1.0, "true"), ("b", 0.0, "fail")]
+
+
 def test_hostile_texts_are_cut_to_what_may_be_stored(store: SharedStore) -> None:
     """An evaluator's words are never refused with the request that they are in."""
     hostile = {

@@ -168,7 +168,10 @@ def test_mail(alert: Alert) -> None:
         assert sent.isascii()
         assert max(map(len, sent.split(b"\r\n"))) < 998
         assert b"\n" not in sent.replace(b"\r\n", b"")
+        ids = re.findall(rb"^(?:Message-ID|References|In-Reply-To): (.*)\r\n(?! )", sent, re.MULTILINE)
+        assert all(re.fullmatch(rb"<[!-;=?-~]+@[a-z.]+>", one) for one in ids), ids
         read = message_from_bytes(sent, policy=default)
+        assert len(ids) == len({"Message-ID", "References", "In-Reply-To"} & set(read.keys()))
         assert not set(read.keys()) - {
             "Subject", "From", "To", "Date", "Message-ID", "References", "In-Reply-To", "Auto-Submitted",
             "MIME-Version", "Content-Type",
