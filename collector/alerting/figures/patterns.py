@@ -51,16 +51,17 @@ def _reading(rule: PatternRule, look: RuleLook, row: PatternRow) -> Reading:
     facts += [
         (f"Example {number}", look.item("errors", error.id)) for number, error in enumerate(row.examples, start=1)
     ]
+    title = f"{name(row.about or row.service)}: {name(row.kind or 'errors')}"
     return Reading(
         key=row.id,
         side=side_of(rule, row),
         severity=row.severity,
-        title=f"Pattern {row.state}: {name(row.about or row.service)}: {name(row.kind or 'errors')}",
+        title=f"Pattern {row.state}: {title}",
         text=f"{sentence[:1].upper()}{sentence[1:]}, seen in {row.hits:,} of {counted(row.units, 'run')} of the last "
         f"7 days: it is {row.state}.",
         facts=facts,
         link=look.item("patterns", row.id, WINDOW),
-        figure=row.state,
-        allowed=f"not {' or '.join(rule.states)}",
+        figure=f"{title}: {row.state}",
+        allowed=f"none that is {' or '.join(rule.states)}",
         change=row.state,
     )
