@@ -88,6 +88,8 @@ def test_what_comes_in_bursts_must_be_away_for_longer() -> None:
     bursts = judge_states([history(([0] * 6 + [28]) * 4 + [0] * 7)])[0]
     assert steady.state is PatternState.GONE
     assert bursts.state is PatternState.ONGOING
+    assert steady.needed is not None
+    assert bursts.needed is not None
     assert bursts.needed > 5 * steady.needed
 
 
