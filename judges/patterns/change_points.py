@@ -79,4 +79,4 @@ def _likelihood(units: float, hits: float) -> float:
     misses = units - hits
     if hits <= 0 or misses <= 0:
         return 0.0
-    return hits * log(hits / units) + misses * log(misses / units)
+    return hits * (log(hits) - log(units)) + misses * (log(misses) - log(units))

@@ -25,9 +25,10 @@ def dispersion(parts: Sequence[Sequence[Counted]]) -> float:
     for part in parts:
         for a, b in pairwise([period for period in part if period.units > 0]):
             units, hits = a.units + b.units, a.hits + b.hits
-            if 0 < hits < units:
-                share, apart = hits / units, a.hits / a.units - b.hits / b.units
-                total += apart * apart / (share * (1 - share) * (1 / a.units + 1 / b.units))
+            share, apart = hits / units, a.hits / a.units - b.hits / b.units
+            variance = share * (1 - share) * (1 / a.units + 1 / b.units)
+            if variance > 0:
+                total += apart * apart / variance
                 count += 1
     if total <= count:
         return 1.0

@@ -90,6 +90,8 @@ def needed_units(seen: Counted, chance: float) -> int | None:
     if seen.units <= 0 or seen.hits <= 0:
         return None
     low = wilson_of(min(seen.hits / seen.units, 1.0), seen.units)[0]
+    if low <= 0:  # so few hits that no share can be told
+        return None
     return 1 if low >= 1 else max(1, round(log(chance) / log1p(-low) + 0.5))
 
 

@@ -6,6 +6,8 @@ from math import exp, sqrt
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tracejury.judges.patterns.change_points import Counted, change_point
 from tracejury.judges.patterns.states import (
@@ -86,6 +88,8 @@ def test_what_comes_in_bursts_must_be_away_for_longer() -> None:
     bursts = judge_states([history(([0] * 6 + [28]) * 4 + [0] * 7)])[0]
     assert steady.state is PatternState.GONE
     assert bursts.state is PatternState.ONGOING
+    assert steady.needed is not None
+    assert bursts.needed is not None
     assert bursts.needed > 5 * steady.needed
 
 
@@ -108,6 +112,15 @@ def test_a_change_of_known_size_is_told_and_dated(before: float, after: float, s
         assert sum(point.first <= 28 <= point.last for point in points) >= 0.9 * len(points)
     else:
         assert sum(change_point(periods) is None for _, periods in found) >= 36
+
+
+@given(st.lists(st.tuples(st.floats(0, 1_000), st.floats(0, 1)), min_size=DAYS, max_size=DAYS))
+def test_any_counts_have_a_state(counts: list[tuple[float, float]]) -> None:
+    """Effective numbers need not be whole, and may be as small as can be."""
+    (one,) = judge_states([History([Counted(units, units * share) for units, share in counts], WEEK)])
+    assert 0 <= one.p_value <= 1
+    assert one.dispersion >= 1
+    assert one.needed is None or one.needed >= 1
 
 
 def test_what_was_gone_is_back_and_what_became_rarer_is_not() -> None:
