@@ -125,13 +125,14 @@ def attack(kind: str, address: Address, begun: Event) -> None:
 def meter(what: str, ready: dict[str, str], told: Connection) -> None:
     """Ask for the seconds that are sent; answer with the milliseconds of each request."""
     spans = clerk().SerializeToString()
-    with httpx.Client(timeout=300, trust_env=False) as http:
+    with httpx.Client(timeout=300, trust_env=False) as http, suppress(EOFError):
         ask: Callable[[], httpx.Response] = {
             "acknowledged": lambda: http.post(ready["otlp"], content=spans, headers=PROTOBUF),
             "/api/errors": lambda: http.get(f"{ready['api']}/api/errors", params={"limit": "10"}),
         }[what]
         while True:
-            took, until = list[float](), time.monotonic() + told.recv()
+            seconds, took = told.recv(), list[float]()
+            until = time.monotonic() + seconds
             while time.monotonic() < until:
                 began = time.perf_counter()
                 ask().raise_for_status()
@@ -169,6 +170,7 @@ class Meters:
         self._pipes = {what: PROCESSES.Pipe() for what in MEASURED}
         for what, (_, far) in self._pipes.items():
             PROCESSES.Process(target=meter, args=(what, where, far), daemon=True).start()
+            far.close()
         self.found: dict[tuple[str, bool], list[list[float]]] = {}
         self.cores: dict[bool, list[float]] = {False: [], True: []}
 

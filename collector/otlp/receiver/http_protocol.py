@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from dataclasses import dataclass
 from typing import Any, Final
 
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from .crowd import Crowd
@@ -19,6 +20,9 @@ HEAD_BYTES: Final = 64 * 1024
 
 As much may stand between two parts of a body, and after it (trailers).
 """
+
+MOST_PIPELINED: Final = 32
+"""Requests that a client may send before earlier ones are answered; the next one closes the connection."""
 
 _log = logging.getLogger(__name__)
 _log.setLevel(logging.ERROR)  # uvicorn warns of every request that is no HTTP: anyone could fill the log
@@ -47,6 +51,19 @@ class AnswerTransport:
     write: Callable[[bytes], None]
     is_closing: Callable[[], bool]
     close: Callable[[], None]
+
+
+class PipelinedFlow(FlowControl):
+    """Reads nothing more while requests wait behind the one that is answered; uvicorn would, with each answer."""
+
+    def __init__(self, transport: asyncio.Transport, pipeline: Sized) -> None:
+        super().__init__(transport)
+        self._pipeline = pipeline
+
+    def resume_reading(self) -> None:
+        """Read on, unless requests wait."""
+        if not self._pipeline:
+            super().resume_reading()
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -80,6 +97,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Expect a request."""
         super().connection_made(transport)
+        self.flow = PipelinedFlow(transport, self.pipeline)
         self._expect_within(self._shared.limits.head_seconds)
         self._shared.crowd.enter(self)
 
@@ -120,6 +138,8 @@ class BoundedProtocol(HttpToolsProtocol):
         """Expect the body."""
         self._in_head, self._in_body, self._got_on = False, True, True
         super().on_headers_complete()
+        if len(self.pipeline) > MOST_PIPELINED:
+            raise ValueError("too many requests wait for earlier ones")  # the parser ends, and the connection with it
         # uvicorn would close the connection behind an early refusal: the client, still sending, would find it reset.
         self.cycle.transport = AnswerTransport(self.transport.write, self.transport.is_closing, self._close)  # type: ignore[assignment]  # all that it uses
         self._expect_within(self._shared.limits.read_seconds)
