@@ -6,7 +6,7 @@ from fastapi import FastAPI
 
 from tracejury.collector.api.app import create_app
 from tracejury.collector.api.services import Services
-from tracejury.collector.mcp.endpoint import add_mcp
+from tracejury.collector.mcp.route import add_mcp
 from tracejury.collector.web.build import add_pages
 
 

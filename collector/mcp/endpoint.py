@@ -15,14 +15,12 @@ from typing import Final, TypeVar
 
 import httpx
 from anyio import CapacityLimiter, current_time, fail_after, move_on_after, sleep_until, to_thread
-from fastapi import FastAPI
 from starlette.requests import Request
-from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from tracejury.collector.api.answers import problem
 from tracejury.collector.api.client import ApiClient
-from tracejury.collector.api.guard import MCP, again, whole
+from tracejury.collector.api.guard import again, whole
 from tracejury.schemas.errors import ConfigError
 
 from . import sdk
@@ -45,11 +43,6 @@ PATIENCE: Final = 60.0
 """Seconds that answering may take."""
 
 Answer = TypeVar("Answer")
-
-
-def add_mcp(app: FastAPI) -> None:
-    """`POST /mcp`."""
-    app.router.routes.append(Route(MCP, endpoint=McpEndpoint(), methods=["POST"], include_in_schema=False))
 
 
 @dataclass(slots=True)
