@@ -102,10 +102,10 @@ def refusal(q: Question) -> str:
     return ""
 
 
-def too_few(reviewed: int) -> Calibration:
-    """None, since people reviewed so few runs in all, drawn or not."""
+def too_few(reviewed: int, least: int) -> Calibration:
+    """None, since people reviewed so few runs in all, drawn or not, and `least` are needed."""
     told = f"people reviewed {counted(reviewed, 'run')}, drawn or not"
-    return Calibration(refused=f"{told}; {ENOUGH} that the label queue drew are needed")
+    return Calibration(refused=f"{told}; {least} that the label queue drew are needed")
 
 
 def calibration(q: Question, looked: Iterable[ReviewedRun], unseen: UnseenStrata | None = None) -> Calibration:

@@ -44,13 +44,16 @@ class LabelCalibration:
             return refused
         return calibration(question, *self.sample(question))
 
-    def refused(self, question: Question) -> Calibration | None:
-        """That without a figure where nothing can be told, without a look at the runs; None where it may be."""
+    def refused(self, question: Question, least: int = ENOUGH) -> Calibration | None:
+        """That without a figure where nothing can be told, without a look at the runs; None where it may be.
+
+        `least`: so many reviewed runs are needed.
+        """
         if refusal(question):
             return calibration(question, ())
         # Strata are made of all runs of that time; where hardly anybody has reviewed anything, that is no use.
-        reviewed = len(self._labels.find(Review, LabelQuery(ENOUGH)))
-        return too_few(reviewed) if reviewed < ENOUGH else None
+        reviewed = len(self._labels.find(Review, LabelQuery(least)))
+        return too_few(reviewed, least) if reviewed < least else None
 
     def sample(self, question: Question) -> tuple[Iterator[ReviewedRun], UnseenStrata]:
         """The drawn and reviewed runs of the question's time, and the strata of what is asked that have none."""

@@ -39,7 +39,7 @@ class PatternCalibration:
         if row.share is None or not row.hits:
             return replace(row, uncalibrated="no run has it in this time")
         question = _question(query, row, self._tenant)
-        if refused := self._labels.refused(question):
+        if refused := self._labels.refused(question, ENOUGH_WITH):
             return replace(row, uncalibrated=refused.refused)
         runs, unseen = self._labels.sample(question)
         if unseen.strata:

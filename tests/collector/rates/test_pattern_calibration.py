@@ -18,7 +18,7 @@ from stored_readers import stored_reader
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.cli.root import root
-from tracejury.collector.rates.calibration import ENOUGH, ReviewedRun
+from tracejury.collector.rates.calibration import ReviewedRun
 from tracejury.collector.rates.pattern_calibration import ENOUGH_WITH, pattern_pairs
 from tracejury.collector.rates.question import exact
 from tracejury.collector.store.derived.facts import ErrorScope, Fact, FactError, FactKey, Standing
@@ -91,7 +91,7 @@ def test_a_share_as_far_as_people_confirm_it(store: SharedStore) -> None:
     """Six in ten are right; labels of 80 drawn runs tell it, and the interval holds the truth."""
     shop = Shop(store)
     assert shop.pattern().uncalibrated == (
-        f"people reviewed 0 runs, drawn or not; {ENOUGH} that the label queue drew are needed"
+        f"people reviewed 0 runs, drawn or not; {ENOUGH_WITH} that the label queue drew are needed"
     )
     shop.review(shop.draw(80))
     row, truth = shop.pattern(), sum(shop.truth.values()) / len(shop.truth)
@@ -141,7 +141,7 @@ def test_why_there_is_none(store: SharedStore) -> None:
     items = shop.draw(150)
     clean = [i for i in items if not shop.runs[i.trace_id].found]
     found = [i for i in items if shop.runs[i.trace_id].found]
-    shop.review(clean[:ENOUGH])
+    shop.review(clean[:ENOUGH_WITH])
     told = shop.pattern().uncalibrated
     assert told.startswith("nobody has reviewed a drawn run of found/-/shop (")
     assert "tracejury labels queue --service shop" in told
