@@ -2,7 +2,8 @@
 
 One process sends traces over OTLP, another reads `/api/errors`, a third attacks (at the lowest priority: it is to take
 the collector's time, not this machine's); without and with the attack in turn. Prints for each kind the medians and
-95th percentiles in milliseconds and the factors, the median of the rounds.
+95th percentiles in milliseconds and the factors, the median of the rounds. With `--elsewhere` the attack is on a server
+that does nothing: what others wait for then is the attacker's own share of the machine.
 """
 
 from __future__ import annotations
@@ -122,6 +123,24 @@ def attack(kind: str, address: Address, begun: Event) -> None:
     asyncio.run(together())
 
 
+def idle(told: Connection) -> None:
+    """A server that answers whatever it reads with nothing; tells its address."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while await reader.read(1 << 16):
+                writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+                await writer.drain()
+        writer.close()
+
+    async def serve() -> None:
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        told.send(server.sockets[0].getsockname())
+        await server.serve_forever()
+
+    asyncio.run(serve())
+
+
 def meter(what: str, ready: dict[str, str], told: Connection) -> None:
     """Ask for the seconds that are sent; answer with the milliseconds of each request."""
     spans = clerk().SerializeToString()
@@ -142,10 +161,10 @@ def meter(what: str, ready: dict[str, str], told: Connection) -> None:
 
 
 @contextmanager
-def attacking(kind: str, ready: Serving) -> Iterator[None]:
+def attacking(kind: str, address: Address) -> Iterator[None]:
     """The attack from a process of its own, once it has begun."""
     begun = PROCESSES.Event()
-    process = PROCESSES.Process(target=attack, args=(kind, ("127.0.0.1", ready.ports["api"]), begun), daemon=True)
+    process = PROCESSES.Process(target=attack, args=(kind, address, begun), daemon=True)
     process.start()
     try:
         begun.wait()
@@ -201,14 +220,14 @@ class Meters:
         self.found, self.cores = {}, {False: [], True: []}
 
 
-def measure(ready: Serving, kinds: Sequence[str], seconds: float, rounds: int) -> None:
-    """Without and with each kind in turn."""
+def measure(ready: Serving, address: Address, kinds: Sequence[str], seconds: float, rounds: int) -> None:
+    """Without and with each kind in turn, at `address`."""
     meters = Meters(ready)
     meters.ask(3)  # connections are open, caches filled
     for kind in kinds:
         for _ in range(rounds):
             meters.note(seconds, attacked=False)
-            with attacking(kind, ready):
+            with attacking(kind, address):
                 meters.note(seconds, attacked=True)
             time.sleep(2)  # what the attacker left behind
         meters.show(kind)
@@ -220,6 +239,7 @@ def main() -> None:
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(KINDS))
     parser.add_argument("--seconds", type=float, default=8)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--elsewhere", action="store_true", help="attack a server that does nothing")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as ready:
         otlp = f"http://127.0.0.1:{ready.ports['http']}/v1/traces"
@@ -230,7 +250,12 @@ def main() -> None:
                     span.trace_id = number.to_bytes(16)
                 http.post(otlp, content=made.SerializeToString(), headers=PROTOBUF).raise_for_status()
             time.sleep(15)  # traces settle, and are judged
-        measure(ready, args.kinds or [*KINDS], args.seconds, args.rounds)
+        address = ("127.0.0.1", ready.ports["api"])
+        if args.elsewhere:
+            near, far = PROCESSES.Pipe()
+            PROCESSES.Process(target=idle, args=(far,), daemon=True).start()
+            address = near.recv()
+        measure(ready, address, args.kinds or [*KINDS], args.seconds, args.rounds)
 
 
 if __name__ == "__main__":

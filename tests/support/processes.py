@@ -131,8 +131,10 @@ def until(process: subprocess.Popen[str], pattern: re.Pattern[str]) -> str:
     assert process.stdout is not None
     text = ""
     deadline = time.monotonic() + PATIENCE
+    output = select.poll()  # select.select takes none beyond 1,023, and the engine has three descriptors a thread
+    output.register(process.stdout)
     while not pattern.search(text):
-        readable, _, _ = select.select([process.stdout], [], [], max(deadline - time.monotonic(), 0))
+        readable = output.poll(1e3 * max(deadline - time.monotonic(), 0))
         piece = os.read(process.stdout.fileno(), 65536).decode() if readable else ""
         if not piece:
             process.kill()
