@@ -39,6 +39,8 @@ REFUSED_A_SECOND: Final = 20
 """Requests of one client: one that asks again at once would cost as much as one that is served."""
 REFUSED_AFTER: Final = 0.25
 """Seconds at least before one too many is refused."""
+MOST_REFUSED: Final = 64
+"""Requests of one client that wait to be refused: each keeps a connection, and there are so many for everybody."""
 PATIENCE: Final = 60.0
 """Seconds that answering may take."""
 
@@ -122,7 +124,9 @@ class McpEndpoint:
 
 
 async def _refused(crowd: _Crowd, receive: Receive) -> bool:
-    """Wait: the more are refused, the longer. Whether the client has gone meanwhile."""
+    """Wait: the more are refused, the longer, up to `MOST_REFUSED`. Whether the client has gone meanwhile."""
+    if crowd.refused >= MOST_REFUSED:
+        return False
     crowd.refused += 1
     try:
         with move_on_after(max(REFUSED_AFTER, crowd.refused / REFUSED_A_SECOND)):

@@ -11,7 +11,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from tracejury.collector.mcp import endpoint, sdk
-from tracejury.collector.mcp.endpoint import PAUSES, TURNS, WAITING, McpEndpoint
+from tracejury.collector.mcp.endpoint import MOST_REFUSED, PAUSES, TURNS, WAITING, McpEndpoint
 
 Sender = Callable[[Message], Coroutine[Any, Any, None]]
 DONE: Message = {"type": "http.response.start", "status": 200, "headers": []}
@@ -113,6 +113,23 @@ async def test_a_client_has_few_turns_at_a_time(server: SlowServer) -> None:
     assert server.most == TURNS
     taken = server.began[-1] - server.began[0]
     assert taken > 0.02 * sum(range(WAITING - TURNS)) / PAUSES
+
+
+async def test_few_wait_to_be_refused(server: SlowServer) -> None:
+    """The next one is refused at once: connections are kept for others."""
+    server.seconds = 60
+    served = McpEndpoint()
+
+    async def send(_message: Message) -> None:
+        """Nobody looks."""
+
+    waiting = [asks(served, send) for _ in range(WAITING + MOST_REFUSED)]
+    while not (crowd := served._crowds.get("")) or crowd.refused < MOST_REFUSED:  # noqa: ASYNC110  nothing tells it
+        await asyncio.sleep(0)
+    assert await statuses_of(served, 1) == [429]
+    assert crowd.refused == MOST_REFUSED
+    for task in waiting:
+        task.cancel()
 
 
 async def test_one_question_at_a_time_never_pauses(server: SlowServer) -> None:
