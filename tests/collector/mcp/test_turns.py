@@ -115,8 +115,9 @@ async def test_a_client_has_few_turns_at_a_time(server: SlowServer) -> None:
     assert taken > 0.02 * sum(range(WAITING - TURNS)) / PAUSES
 
 
-async def test_few_wait_to_be_refused(server: SlowServer) -> None:
+async def test_few_wait_to_be_refused(server: SlowServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next one is refused at once: connections are kept for others."""
+    monkeypatch.setattr(endpoint, "REFUSED_AFTER", 60)
     server.seconds = 60
     served = McpEndpoint()
 
