@@ -26,7 +26,7 @@ from .config import AlertRule, AlertsConfig
 from .figures.look import RuleLook
 from .metrics import AlertMetrics
 from .rule_evaluation import RuleEvaluation
-from .schedule import Schedule
+from .schedule import AlertSchedule
 from .sender import DIGEST, ChannelSender, OutgoingAlert
 
 EVERY: Final = 60.0
@@ -175,7 +175,7 @@ class Alerting:
         return next((one.firing for one in self._evaluations if one.rule is rule), 0)
 
 
-def outgoings(rule: AlertRule, schedule: Schedule, records: Sequence[AlertRecord]) -> Sequence[OutgoingAlert]:
+def outgoings(rule: AlertRule, schedule: AlertSchedule, records: Sequence[AlertRecord]) -> Sequence[OutgoingAlert]:
     """The messages of records as channels get them: held back for the digest, and what changed at once in one."""
     together = Counter(record.told_at for record in records)
     found = []
@@ -187,7 +187,7 @@ def outgoings(rule: AlertRule, schedule: Schedule, records: Sequence[AlertRecord
     return found
 
 
-def _due(rule: AlertRule, schedule: Schedule, at: int) -> int:
+def _due(rule: AlertRule, schedule: AlertSchedule, at: int) -> int:
     return schedule.due(at, waits=rule.only_digest, wakes=rule.in_quiet_hours)
 
 

@@ -17,7 +17,7 @@ from tracejury.schemas.rates import Population
 from tracejury.schemas.taxonomy import TRAIL
 from tracejury.schemas.text.moments import parse_length
 
-from .schedule import Schedule, minutes_of_day, minutes_of_hours, zone_of
+from .schedule import AlertSchedule, minutes_of_day, minutes_of_hours, zone_of
 
 MINUTE: Final = 60_000_000_000
 LEAST_MINUTES: Final = 10
@@ -271,10 +271,10 @@ class AlertsConfig(Section):
         return self
 
     @property
-    def schedule(self) -> Schedule:
+    def schedule(self) -> AlertSchedule:
         """When people are told."""
         quiet = minutes_of_hours(self.quiet_hours) if self.quiet_hours else None
-        return Schedule(self.time_zone, quiet, minutes_of_day(self.digest) if self.digest else None)
+        return AlertSchedule(self.time_zone, quiet, minutes_of_day(self.digest) if self.digest else None)
 
     def misfits(self, channels: Collection[str], caps: Collection[str]) -> Iterator[str]:
         """Rules that name a channel or a cap that there is not, and those whose filters mean nothing; a line each."""

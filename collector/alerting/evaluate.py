@@ -30,7 +30,7 @@ class Side(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class RuleReading:
     """What a rule sees of a key. `change`: what is told once while it fires, "" for a figure.
 
     Other fields are as of `Alert` and `AlertFigure`.
@@ -60,7 +60,7 @@ class Seen:
     `patience`: nanos without a look that was above after which a key is resolved; None: never so.
     """
 
-    readings: Sequence[Reading]
+    readings: Sequence[RuleReading]
     absent: Side
     patience: int | None
 
@@ -127,7 +127,7 @@ def told(record: AlertRecord, alert: Alert, change: str) -> AlertRecord:
     return replace(record, changes=changes, number=record.number + 1, told=alert, told_at=alert.at)
 
 
-def message(name: RuleName, record: AlertRecord, reading: Reading | None, now: int) -> Alert:
+def message(name: RuleName, record: AlertRecord, reading: RuleReading | None, now: int) -> Alert:
     """The message of a record's state; without a reading it repeats what was told last."""
     last = record.told
     if reading is not None:
@@ -161,7 +161,7 @@ def _next(record: AlertRecord, side: Side, patience: int | None, now: int) -> Al
     return replace(record, state=AlertState.RESOLVED, since=now, changes=changes)
 
 
-def _change(record: AlertRecord, reading: Reading | None) -> str | None:
+def _change(record: AlertRecord, reading: RuleReading | None) -> str | None:
     """What is to be told of it; None: nothing."""
     if _fires(record):
         is_news = reading is not None and reading.side is Side.ABOVE and reading.change not in record.changes

@@ -11,7 +11,7 @@ SECOND: Final = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class AlertSchedule:
     """`quiet`: the beginning and end of quiet hours, `digest`: when it is told, in minutes of the day of `zone`."""
 
     zone: str = "UTC"

@@ -19,7 +19,7 @@ from tracejury.schemas.alert_records import LONGEST_TRIED, AlertDelivery, AlertO
 from tracejury.schemas.alerts import Alert
 from tracejury.schemas.errors import PermanentError
 
-from .schedule import Schedule
+from .schedule import AlertSchedule
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class OutgoingAlert:
         return self.alert.project, self.alert.rule, self.alert.key
 
 
-ALWAYS: Final = Schedule()
+ALWAYS: Final = AlertSchedule()
 """Without quiet hours."""
 Settle = Callable[[str, AlertDelivery], None]
 """Stores what became of an alert of a project. Raises RetryableError, StoreError."""
@@ -77,7 +77,7 @@ class ChannelSender(QueueWork[Key, OutgoingAlert, Sequence[tuple[str, AlertDeliv
         settle: Settle,
         settled: Callable[[OutgoingAlert, str], bool],
         *,
-        schedule: Schedule = ALWAYS,
+        schedule: AlertSchedule = ALWAYS,
         is_pager: bool = False,
         clock: Callable[[], int] = time.time_ns,
         retry: RetryPolicy = RETRY,

@@ -55,6 +55,11 @@ class Receiving:
         )
         watch_writer(context.telemetry, writer)
 
+    def admit(self, tenant: str, size: int) -> None:
+        """Count bytes that a project sends beside spans and log records; any thread. Raises RetryableError: no room."""
+        self.writer.check_disk()
+        self.intake.admit(tenant, size)
+
     async def start_writer(self) -> None:
         """Begin to commit."""
         await self.writer.start()

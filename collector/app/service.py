@@ -143,26 +143,11 @@ class Collector:
         return tuple(filter(None, [self._store.folder_problem() if self._store else ""]))
 
     def losses(self) -> Sequence[str]:
-        """Losses of the store, a full disk, trouble with Kafka, changes by others that are not known, a line each.
-
-        What is stored is served all the same.
-        """
+        """Losses, a full disk, trouble with Kafka, unknown changes by others, a line each; what is stored is served."""
+        full = self._receiving.writer.disk_problem() if self._receiving else ""
         late = self._follower.problem() if self._follower else ""
         of_kafka = (line for part in (self._relaying, self._reading) if part for line in part.problems())
-        return (
-            *(self._health.problems() if self._health else ()),
-            *filter(None, [self._disk_problem(), late]),
-            *of_kafka,
-        )
-
-    def _disk_problem(self) -> str:
-        return self._receiving.writer.disk_problem() if self._receiving else ""
-
-    def _admit(self, tenant: str, size: int) -> None:
-        if full := self._disk_problem():
-            raise RetryableError(full, retry_after=30.0)
-        if self._receiving:
-            self._receiving.intake.admit(tenant, size)
+        return (*(self._health.problems() if self._health else ()), *filter(None, [full, late]), *of_kafka)
 
     def lags(self) -> Mapping[str, int]:
         """Messages of Kafka that wait, by topic and partition."""
@@ -341,7 +326,7 @@ class Collector:
         self, context: ProcessContext, calibrations: RuleCalibrations, backups: Backups, sign_ins: SignIns
     ) -> Callable[[str], FastAPI]:
         from tracejury.collector.api.security import Tokens
-        from tracejury.collector.api.services import Services
+        from tracejury.collector.api.services import Services, admit_all
 
         from .readers import Readers
         from .web_app import create_web_app
@@ -368,7 +353,7 @@ class Collector:
                 listeners=context.listeners,
                 endpoints=self._receivers,
                 losses=self.losses,
-                admit=partial(self._admit, tenant),
+                admit=partial(self._receiving.admit, tenant) if self._receiving else admit_all,
                 lags=self.lags,
                 settings=self.config.detectors.settings(),
                 close_session=partial(judging.close_session, tenant=tenant),

@@ -161,6 +161,10 @@ class GroupCommitWriter:
                 f"{config.max_queue_requests} (writer.max_queue_requests) of {config.max_queue_bytes} bytes "
                 "(writer.max_queue_bytes)"
             )
+        self.check_disk()
+
+    def check_disk(self) -> None:
+        """Raises RetryableError: the disk has no room, or the store's folder cannot be used."""
         try:
             disk_full = self._disk_full()
         except OSError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tracejury.collector.alerting.config import ErrorsRule
-from tracejury.collector.alerting.evaluate import Reading, Side
+from tracejury.collector.alerting.evaluate import RuleReading, Side
 from tracejury.collector.alerting.words import name, of_service
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, LocatedError, Position
 from tracejury.schemas.taxonomy import Severity
@@ -22,7 +22,7 @@ STORED_BY_THEN: Final = 60 * _SECOND
 """An error is dated when it is judged, and stored later: so long a rule waits for it."""
 
 
-def new_errors(rule: ErrorsRule, look: RuleLook, since: int, until: int) -> Reading | None:
+def new_errors(rule: ErrorsRule, look: RuleLook, since: int, until: int) -> RuleReading | None:
     """The errors first seen in [`since`, `until`) (unix nanos); None: there are none."""
     query = ErrorQuery(
         Confidence.of(rule.profile),
@@ -44,7 +44,7 @@ def new_errors(rule: ErrorsRule, look: RuleLook, since: int, until: int) -> Read
     links = [(f"Error {number}", look.item("errors", one.error.id)) for number, one in enumerate(found[:LISTED], 1)]
     least = f" of at least {rule.severity}" if rule.severity == Severity.MEDIUM else f" ({rule.severity})"
     what = f"{many}{least if rule.severity != Severity.LOW else ''}{of_service(rule.service)}"
-    return Reading(
+    return RuleReading(
         key=found[0].error.id,
         side=Side.ABOVE,
         severity=max((one.severity for one in found), key=lambda severity: severity.rank),

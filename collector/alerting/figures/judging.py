@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tracejury.collector.alerting.config import JudgingLagRule, SpendRule
-from tracejury.collector.alerting.evaluate import Reading, Seen, Side
+from tracejury.collector.alerting.evaluate import RuleReading, Seen, Side
 from tracejury.collector.alerting.words import duration, percent, percent_exactly
 from tracejury.collector.queries.present_llm import day_start, present_spend
 from tracejury.schemas.text.counting import counted
@@ -17,7 +17,7 @@ def see_judging_lag(rule: JudgingLagRule, look: RuleLook) -> Seen:
     waiting, oldest = look.reader.waiting()
     waited, allowed = max(look.now - oldest, 0) if waiting else 0, rule.above_seconds * SECOND
     oldest_for, traces = duration(round(waited / SECOND) * SECOND), counted(waiting, "trace")
-    reading = Reading(
+    reading = RuleReading(
         key="",
         side=exact_side(waited, allowed),
         severity=look.urgency,
@@ -40,7 +40,7 @@ def see_spend(rule: SpendRule, look: RuleLook) -> Seen:
         return Seen([], Side.BELOW, None)
     used = present_spend(look.reader.ledger.spend(day_start(look.now)), status, look.now).used.get(rule.cap, 0.0)
     spent, allowed = f"{used:,.2f} of {cap:,.2f}", percent_exactly(rule.above)
-    reading = Reading(
+    reading = RuleReading(
         key=rule.cap,
         side=exact_side(used / cap, rule.above),
         severity=look.urgency,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tracejury.collector.alerting.config import PatternRule
-from tracejury.collector.alerting.evaluate import Reading, Seen, Side
+from tracejury.collector.alerting.evaluate import RuleReading, Seen, Side
 from tracejury.collector.alerting.words import interval, name, percent
 from tracejury.collector.queries.present_patterns import bounds, told
 from tracejury.schemas.annotations import PatternMark
@@ -40,7 +40,7 @@ def side_of(rule: PatternRule, row: PatternRow) -> Side:
     return Side.BELOW if row.state in _OVER else Side.BETWEEN
 
 
-def _reading(rule: PatternRule, look: RuleLook, row: PatternRow) -> Reading:
+def _reading(rule: PatternRule, look: RuleLook, row: PatternRow) -> RuleReading:
     sentence = one_line(told(row), _SENTENCE)
     facts = [("State", row.state), ("Runs", f"{row.hits:,} of {row.units:,}")]
     if row.share:
@@ -52,7 +52,7 @@ def _reading(rule: PatternRule, look: RuleLook, row: PatternRow) -> Reading:
         (f"Example {number}", look.item("errors", error.id)) for number, error in enumerate(row.examples, start=1)
     ]
     title = f"{name(row.about or row.service)}: {name(row.kind or 'errors')}"
-    return Reading(
+    return RuleReading(
         key=row.id,
         side=side_of(rule, row),
         severity=row.severity,

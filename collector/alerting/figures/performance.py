@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tracejury.collector.alerting.config import CostRule, LatencyRule
-from tracejury.collector.alerting.evaluate import Reading, Seen, Side
+from tracejury.collector.alerting.evaluate import RuleReading, Seen, Side
 from tracejury.collector.alerting.words import duration, last, name, of_service, usd
 from tracejury.schemas.queries.performance import PerformanceQuery, PerformanceUnit
 from tracejury.schemas.text.counting import counted
@@ -46,7 +46,7 @@ def see_latency(rule: LatencyRule, look: RuleLook) -> Seen:
     units = counted(total.units, _NOUNS[rule.of])
     of = "".join(f" of {name(one)}" for one in (rule.tool, rule.model, rule.agent, rule.service) if one)
     figure = "none was timed" if value is None else duration(value)
-    reading = Reading(
+    reading = RuleReading(
         key=rule.service,
         side=side,
         severity=look.urgency,
@@ -72,7 +72,7 @@ def see_cost(rule: CostRule, look: RuleLook) -> Seen:
     total = look.reader.performance.ask(query).total
     of = "".join(f" of {name(one)}" for one in (rule.model, rule.agent) if one) + of_service(rule.service)
     unpriced = f"{counted(total.unpriced, 'call')} without a known price" if total.unpriced else ""
-    reading = Reading(
+    reading = RuleReading(
         key=rule.service,
         side=exact_side(total.cost, rule.above_usd),
         severity=look.urgency,

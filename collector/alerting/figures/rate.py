@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tracejury.collector.alerting.config import RateRule
-from tracejury.collector.alerting.evaluate import Reading, Seen, Side
+from tracejury.collector.alerting.evaluate import RuleReading, Seen, Side
 from tracejury.collector.alerting.words import errors_of, interval, last, name, of_service, percent, percent_exactly
 from tracejury.judges.measures.wilson import wilson_of
 from tracejury.schemas.rates import By, Population, Rate, RateQuery
@@ -62,7 +62,7 @@ def _link(rule: RateRule, look: RuleLook, service: str, population: Population) 
     return look.page("/", since, service=service, profile=rule.profile, population=population)
 
 
-def _reading(rule: RateRule, look: RuleLook, service: str, rate: Rate, population: Population) -> Reading:
+def _reading(rule: RateRule, look: RuleLook, service: str, rate: Rate, population: Population) -> RuleReading:
     what, allowed = errors_of(Severity(rule.severity)), percent_exactly(rule.above)
     more = [f"of agent {name(rule.agent)}"] if rule.agent else []
     more += [f"by {name(rule.judge)}"] if rule.judge else []
@@ -78,7 +78,7 @@ def _reading(rule: RateRule, look: RuleLook, service: str, rate: Rate, populatio
             f"{percent(rate.share.value)} of {counted(rate.judged, 'run')}{where} had {' '.join([what, *more])} in "
             f"{last(rule.over)} (95 % interval {interval(rate.share)}); the rule allows {allowed}."
         )
-    return Reading(
+    return RuleReading(
         key=service,
         side=side_of(rule, rate),
         severity=look.urgency,

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracejury.collector.alerting.evaluate import (
-    Reading,
     RuleName,
+    RuleReading,
     Seen,
     Side,
     alert_id,
@@ -29,11 +29,11 @@ NAME = RuleName("", "rule")
 START = 10**18
 
 
-def reading(side: Side, key: str = "", change: str = "") -> Reading:
-    return Reading(key, side, Severity.HIGH, "title", "text", (), "https://pages/", "7 %", "2 %", change)
+def reading(side: Side, key: str = "", change: str = "") -> RuleReading:
+    return RuleReading(key, side, Severity.HIGH, "title", "text", (), "https://pages/", "7 %", "2 %", change)
 
 
-def seen(*readings: Reading, absent: Side = Side.BETWEEN, patience: int | None = PATIENCE) -> Seen:
+def seen(*readings: RuleReading, absent: Side = Side.BETWEEN, patience: int | None = PATIENCE) -> Seen:
     return Seen(readings, absent, patience)
 
 
